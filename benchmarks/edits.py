@@ -1,9 +1,7 @@
-"""Edits of a configuration, one at a time: refactorings that change no answer, and changes that a client or an upstream
-can see.
+"""Refactorings of a configuration, one at a time, that change no answer.
 
 An edit is a function of a `Text` and a random draw that returns the text of the file then; None if there is nothing to
-edit. `EQUAL` has those that nginx cannot show, `VISIBLE` the others, by the name of their kind. What only a premise
-makes equal (a renamed upstream whose name is the header Host) is left alone.
+edit. What only a premise makes equal (a renamed upstream whose name is the header Host) is left alone.
 """
 
 from __future__ import annotations
@@ -585,52 +583,3 @@ EQUAL: dict[str, Edit] = {
     "an upstream by its address": _address,
 }
 """The refactorings, by what they do."""
-
-_SEEN = {
-    "add_header": (1, "mutant"), "proxy_set_header": (1, "mutant"), "error_page": (-1, "/mutant"),
-    "fastcgi_param": (1, "mutant"), "return": (-1, "https://mutant.example/"), "root": (0, "/srv/mutant"),
-    "alias": (0, "/srv/mutant/"), "allow": (0, "198.51.100.0/24"), "deny": (0, "198.51.100.0/24"),
-    "proxy_pass": (0, "http://192.0.2.77:7777"), "fastcgi_pass": (0, "192.0.2.77:7777"), "try_files": (-1, "/mutant"),
-    "index": (0, "mutant.html"), "expires": (-1, "17m"), "auth_basic": (0, "mutant"), "rewrite": (1, "/mutant"),
-    "client_max_body_size": (0, "12345"), "proxy_hide_header": (0, "X-Mutant"), "default_type": (0, "text/mutant"),
-    "proxy_redirect": (-1, "/mutant/"), "sub_filter": (1, "mutant"), "set": (1, "mutant"),
-}  # fmt: skip
-_REMOVED = ("add_header", "proxy_set_header", "error_page", "location", "server", "fastcgi_param", "deny")
-
-
-def _another(name: str, text: Text, draw: random.Random) -> bytes | None:
-    """Write another value of a directive; of an `allow` only where others are denied behind it."""
-    at, new = _SEEN[name]
-    options = [
-        [word_at(each, at % len(each.args), f'"{new}"')]
-        for each in text.named(name)
-        if len(each.args) > abs(at) - (at < 0) and (name != "allow" or _denies_others(text, each))
-    ]
-    return chosen(text, draw, options)
-
-
-def _denies_others(text: Text, allow: Directive) -> bool:
-    """Return whether a rule behind an `allow` in its block denies everybody else."""
-    around = text.around(allow)
-    inside = text.inside(around[-1]) if around else []
-    return any(each.name == "deny" and [*each.args] == ["all"] and each.start > allow.start for each in inside)
-
-
-def _without(name: str, text: Text, draw: random.Random) -> bytes | None:
-    return chosen(text, draw, [[(each.start, each.end, "")] for each in text.named(name)])
-
-
-def _another_row(text: Text, draw: random.Random) -> bytes | None:
-    rows = [row for table in text.rows("map", "geo") for row in table]
-    options = [
-        [word_at(row, 0, "mutant")] for row in rows if len(row.args) == 1 and row.name not in ("include", "default")
-    ]
-    return chosen(text, draw, options)
-
-
-VISIBLE: dict[str, Edit] = {
-    **{f"another {name}": partial(_another, name) for name in _SEEN},
-    **{f"without {name}": partial(_without, name) for name in _REMOVED},
-    "another value of a row": _another_row,
-}
-"""The changes that can be seen, by what they do."""

@@ -7,11 +7,11 @@
     python -m benchmarks.refactorings FOLDER --hide --nginx /usr/sbin/nginx  an unread file more in each
 
 FOLDER has configurations in any depth; those that nginxopt refuses are left out. `benchmarks.edits`,
-`benchmarks.practice` and `benchmarks.reviews` edit each file, one edit at a time. A refactoring is proved if the
-verdict is `equivalent`, and WRONG if it is `different`; a visible change is WRONG if the verdict is `equivalent`,
-unless no request reaches it (`deny all` behind a `return`), which is to be read. With `--nginx`, both sides also answer
-the requests for their locations on a real nginx, where they start: a pair that is `equivalent` and answered differently
-is WRONG as well. Exit status 1 if anything is wrong.
+`benchmarks.visible`, `benchmarks.practice` and `benchmarks.reviews` edit each file, one edit at a time. A refactoring
+is proved if the verdict is `equivalent`, and WRONG if it is `different`; a visible change is WRONG if the verdict is
+`equivalent`, unless no request reaches it (`deny all` behind a `return`), which is to be read. With `--nginx`, both
+sides also answer the requests for their locations on a real nginx, where they start: a pair that is `equivalent` and
+answered differently is WRONG as well. Exit status 1 if anything is wrong.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from benchmarks.edits import EQUAL, VERSION, VISIBLE, Edit, Text
+from benchmarks.edits import EQUAL, VERSION, Edit, Text
 from benchmarks.practice import CHANGED, REFACTORED
 from benchmarks.reviews import ALIKE, UNLIKE
+from benchmarks.visible import VISIBLE
 from nginxopt.config import Config, load_text
 from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.request.model import SiteModel, World

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.edits import VISIBLE, Text
+from benchmarks.edits import Text
+from benchmarks.visible import VISIBLE
 from nginxopt.config import load_text
 from nginxopt.errors import NginxoptError
 from nginxopt.request.model import SiteModel
