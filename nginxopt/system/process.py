@@ -122,7 +122,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
     """Wait until a process ends, but no longer; return whether it has.
 
-    Linux says so at once. `Popen.wait` looks at growing intervals, and takes 20 ms for an nginx that ends in 2.
+    Linux says so at once, while `Popen.wait` looks at growing intervals of up to 50 ms.
     """
     try:
         descriptor = os.pidfd_open(process.pid)
