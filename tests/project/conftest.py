@@ -75,7 +75,7 @@ def twins(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Twins:
 
     The crates that nginxopt uses are compiled once, from one folder in any case, and nginxopt itself for each wheel.
     """
-    copy = sdist.with_name("copy")
+    copy = sdist.parents[1] / "copy"
     places = [reproducible.environment(source, TIME) for source in (sdist, copy)]
     flags = {name: " ".join(place[name] for place in places) for name in ("RUSTFLAGS", "CFLAGS")}
     environment = BUILD_FAST | places[0] | flags
