@@ -20,7 +20,7 @@ from nginxopt.bench.runner.engine import Engine
 from release import complete, crates
 from release.__main__ import recipes
 from tests.project.conftest import Twins
-from tests.support import PATIENCE, tracked
+from tests.support import PATIENCE, made_once, tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
@@ -159,13 +159,15 @@ def test_a_bare_python_needs_no_compiler(house: Path, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def installers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of commands with those of uv and pipx."""
-    folder = tmp_path_factory.mktemp("installers")
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=PATIENCE)
-    command = [str(folder / "bin" / "pip"), "--disable-pip-version-check", "install", "--quiet", "uv", "pipx"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    if done.returncode:
-        pytest.skip(f"no package index: {done.stderr.strip().splitlines()[-1]}")
-    return folder / "bin"
+
+    def make(folder: Path) -> None:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=PATIENCE)
+        command = [str(folder / "bin" / "pip"), "--disable-pip-version-check", "install", "--quiet", "uv", "pipx"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        if done.returncode:
+            pytest.skip(f"no package index: {done.stderr.strip().splitlines()[-1]}")
+
+    return made_once(tmp_path_factory, "installers", make) / "bin"
 
 
 def interpreter(release: str) -> str:
