@@ -35,6 +35,15 @@ def test_a_command_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not pid or not Path("/proc", pid).exists()
 
 
+def test_a_command_that_ignores_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that SIGTERM does not end is killed."""
+    monkeypatch.setattr(process, "_END_SECONDS", 0.2)
+    with pytest.raises(RunError):
+        process.run(["/bin/sh", "-c", "trap '' TERM; echo $$ > pid; exec sleep 600"], cwd=tmp_path, seconds=1)
+    pid = (tmp_path / "pid").read_text().strip() if (tmp_path / "pid").exists() else ""
+    assert not pid or not Path("/proc", pid).exists()
+
+
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     """What cannot be run is the caller's to explain."""
     with pytest.raises(FileNotFoundError):
