@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from nginxopt import lazy
@@ -355,9 +355,33 @@ class _Shaping:
                         is_socket = addresses[host].startswith("unix:") and name in _IN_URLS
                         if is_socket or SHOWN_NAME in shown.settings(number):
                             addresses.pop(host)
-        for host in addresses.keys() & passing.keys():
-            for directive in passing[host]:
-                self._pass_to(directive, host, addresses[host])
+        passed = addresses.keys() & passing.keys()
+        blocks = {each.args[0].lower(): each for _, each in self._all if each.name == "upstream"}
+        hosts = {name: addresses[name].partition(":")[0].lower() for name in passed}
+        # nginx refuses a host with a port if it is the name of an upstream, so that has to go.
+        while stuck := {name for name in passed if not self._may_go(hosts[name], blocks, passed, passing)}:
+            passed -= stuck
+        for name in passed:
+            for directive in passing[name]:
+                self._pass_to(directive, name, addresses[name])
+        for block in {hosts[name]: blocks[hosts[name]] for name in passed if hosts[name] in blocks}.values():
+            self._edit(block, block.start, block.end, b"")
+
+    def _may_go(
+        self,
+        host: str,
+        blocks: Mapping[str, Directive],
+        passed: Collection[str],
+        passing: Mapping[str, Sequence[Directive]],
+    ) -> bool:
+        """Return whether no upstream has the name of a host once requests are `passed` to addresses instead."""
+        if host not in blocks:
+            return True
+        users = [
+            each for _, each in self._all if each.name in group("pass") and host_of_pass(str(each.args[0])) == host
+        ]
+        are_written = len(users) == len(passing.get(host, ()))
+        return host in passed and are_written and not any(map(self._is_repeated, (blocks[host], *users)))
 
     def _pass_to(self, directive: Directive, host: str, address: str) -> None:
         if not self._is_repeated(directive):

@@ -10,9 +10,15 @@ _UPSTREAM = (
 )
 _ADDRESS = "server {{ listen 127.0.0.1:{{P}}; server_name h; location / {{ {} proxy_pass {}://127.0.0.1:{{U}}; }} }}"
 _STATED = "proxy_set_header Host $host; proxy_redirect off;"
+_HOST_NAMED = "upstream localhost { server localhost:{U}; } "
+_CROSSED = "upstream u { server localhost:{U}; } upstream localhost { server 127.0.0.1:{U}; server 127.0.0.2:{U}; } "
 _NOBODY = "server {{ listen 127.0.0.1:{{P}}; server_name {}; return 404; }} "
 _NAMED = "server {{ listen 127.0.0.1:{{P}}; server_name {}; {} }} "
 _TO_A = "return 301 https://a.test$request_uri;"
+
+
+def _passed(locations: str) -> str:
+    return f"server {{ listen 127.0.0.1:{{P}}; server_name h; {_STATED} {locations} }}"
 
 
 def _servers(nobody: str, *named: tuple[str, str]) -> str:
@@ -136,6 +142,21 @@ LIKE = (
         "server { listen 127.0.0.1:{P}; server_name h; location / { fastcgi_pass unix:{T}/s; fastcgi_param A a; } }",
     ),
     Pair("an upstream", _UPSTREAM.format("", _STATED, "http"), _ADDRESS.format(_STATED, "http")),
+    Pair(
+        "an upstream with the name of its host",
+        _HOST_NAMED + _passed("location / { proxy_pass http://localhost; }"),
+        _passed("location / { proxy_pass http://localhost:{U}; }"),
+    ),
+    Pair(
+        "an alias beside such an upstream",
+        _HOST_NAMED + _passed("location / { proxy_pass http://localhost; } location /a/ { alias {T}/r/a/; }"),
+        _HOST_NAMED + _passed("location / { proxy_pass http://localhost; } location /a/ { root {T}/r; }"),
+    ),
+    Pair(
+        "an alias beside an upstream with the name of another one's host",
+        _CROSSED + _passed("location / { proxy_pass http://u; } location /a/ { alias {T}/r/a/; }"),
+        _CROSSED + _passed("location / { proxy_pass http://u; } location /a/ { root {T}/r; }"),
+    ),
     Pair("an upstream with defaults", _UPSTREAM.format(" weight=1", _STATED, "http"), _ADDRESS.format(_STATED, "http")),
     *(
         Pair(f"arguments behind {name}", text.format("?$args"), text.format("$is_args$args"))
