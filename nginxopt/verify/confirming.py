@@ -12,7 +12,7 @@ from nginxopt.request.real import differences
 from nginxopt.semantics.site.lowering import placed
 from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.nginx import Binary
-from nginxopt.verify.emptied import beside
+from nginxopt.verify.emptied import beside, packaged
 from nginxopt.verify.expiry import FIXED_DATES
 from nginxopt.verify.observation import SENT, ObservedOutcome
 from nginxopt.verify.verdict import Confirmation, RequestWitness
@@ -61,6 +61,7 @@ def _ask(
         config = beside(config, witness.beside)
     if witness.defined:
         config = _defining(config, witness.defined)
+    config = packaged(config)
     prefix, tls = model.site.site["build"]["prefix"], witness.request["connection"]["tls"]
     sent = tuple((name, SENT) for name in witness.sent)
     with PrivateNginx(

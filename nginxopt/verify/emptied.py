@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from nginxopt.config import Config, load_text, reread
 from nginxopt.errors import NginxoptError
+from nginxopt.facts.packaged import PACKAGED
 from nginxopt.records import record
 from nginxopt.request.model import SiteModel
 from nginxopt.semantics.inherit import origin
@@ -120,19 +121,43 @@ def _names(model: SiteModel) -> set[str]:
 
 
 def supposed(old: SiteModel, new: SiteModel) -> Iterator[Supposed]:
-    """Yield both sites as if unread files were empty, then as if those beside a `deny` allowed all clients.
+    """Yield both sites as if unread files of packages had what these have in them; then as if all others were empty,
+    too, and as if those beside a `deny` allowed all clients.
 
     Yields nothing if all files were read, and leaves out a pair if nginx refuses one of its sites.
     """
     names = dict.fromkeys(name for model in (old, new) for name in _unread(model).values())
     texts = dict.fromkeys(names, _EMPTY)
     allowing = dict.fromkeys((name for model in (old, new) for name in _beside_deny(model)), _ALLOWING)
-    for text in [texts, {**texts, **allowing}] if allowing else [texts] if texts else []:
+    of_packages = dict.fromkeys(path for model in (old, new) for path in _of_packages(model.config).values())
+    tried = [
+        *([{}] if of_packages else []),
+        *([texts] if texts else []),
+        *([{**texts, **allowing}] if allowing else []),
+    ]
+    for text in tried:
         try:
-            premises = tuple(f"{name} {_SAID[what]}" for name, what in text.items())
+            stock = (f"{name} is the file that comes with nginx" for name in of_packages)
+            premises = (*stock, *(f"{name} {_SAID[what]}" for name, what in text.items()))
             yield Supposed(_with(old, text), _with(new, text), premises)
         except NginxoptError:
             continue
+
+
+def packaged(config: Config) -> Config:
+    """Return a configuration in which files of packages that could not be read have what these have in them."""
+    texts = _texts_of_packages(config)
+    return reread(config, texts) if texts else config
+
+
+def _of_packages(config: Config) -> dict[str, str]:
+    """Return the files of packages that could not be read, by their paths, with the path in an include as written."""
+    written = {item.path: str(item.include.args[0]) for item in config.unread}
+    return {path: name for path, name in written.items() if name.rpartition("/")[2] in PACKAGED}
+
+
+def _texts_of_packages(config: Config) -> dict[str, bytes]:
+    return {path: PACKAGED[name.rpartition("/")[2]].encode() for path, name in _of_packages(config).items()}
 
 
 def _unread(model: SiteModel) -> dict[str, str]:
@@ -151,5 +176,5 @@ def _beside_deny(model: SiteModel) -> Iterator[str]:
 
 
 def _with(model: SiteModel, texts: Mapping[str, bytes]) -> SiteModel:
-    config = reread(model.config, {path: texts[name] for path, name in _unread(model).items()})
-    return SiteModel(config, model.build)
+    known = {path: texts[name] for path, name in _unread(model).items() if name in texts}
+    return SiteModel(reread(model.config, {**_texts_of_packages(model.config), **known}), model.build)

@@ -134,6 +134,9 @@ def showing(request: Candidate, names: Collection[str], sizes: Sequence[int]) ->
         yield from (replace(request, headers=(*request.headers, *islice(more, size))) for size in sizes[:1])
     if not _WRITING.isdisjoint(names):
         yield from (replace(request, method=method) for method in (b"PUT", b"DELETE", b"MKCOL"))
+    if not _LEADING.isdisjoint(names) and request.args is None:
+        paths = [request.path, request.path + b"x"] if request.path.endswith(b"/") else [request.path]
+        yield from (replace(request, path=path, args=b"a=b") for path in paths)  # a target may drop arguments
     if "try_files" in names:
         yield replace(request, method=b"PUT")  # refused for a missing file, too, unless `try_files` looks for it
     if "fastcgi_split_path_info" in names:
@@ -145,6 +148,9 @@ def showing(request: Candidate, names: Collection[str], sizes: Sequence[int]) ->
 _BUFFERS = frozenset(["client_header_buffer_size", "large_client_header_buffers"])
 HEAD_LIMITS = _BUFFERS | {"max_headers"}
 """The directives that limit the head of a request."""
+
+_LEADING = frozenset(["error_page", "try_files"])
+"""The directives that lead to a URI with arguments of its own."""
 
 _WRITING = frozenset(["dav_methods", "create_full_put_path", "min_delete_depth"])
 _AT_ERRORS = frozenset(["add_header", "charset", "error_page", "server_tokens"])

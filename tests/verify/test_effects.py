@@ -156,6 +156,18 @@ def test_a_file_of_nginx_is_not_empty() -> None:
     assert (shown.effects[0].what, shown.premises) == ("parameter A", ())
 
 
+@pytest.mark.parametrize("protocol", ["fastcgi", "scgi", "uwsgi"])
+def test_a_file_of_nginx_has_what_its_package_has(protocol: str) -> None:
+    """A fallback that drops the arguments is seen by the application."""
+    text = (
+        f"root /r; location / {{{{ try_files $uri /index.php{{}}; }}}}"
+        f" location /index.php {{{{ {protocol}_pass 127.0.0.1:{{{{U}}}}; include {protocol}_params; }}}}"
+    )
+    shown = witness(text.format("?$args"), text.format(""))
+    assert [each.what for each in shown.effects] == ["parameter QUERY_STRING"]
+    assert shown.premises == (f"{protocol}_params is the file that comes with nginx",)
+
+
 @pytest.mark.parametrize(
     ("text", "premise"),
     [
