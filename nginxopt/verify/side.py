@@ -14,6 +14,7 @@ from nginxopt.facts.table import declarations
 from nginxopt.facts.vendors import has
 from nginxopt.semantics.inherit import HOST_ALWAYS, MERGED_SINCE, origin, packaged_names
 from nginxopt.semantics.site.form import SiteForm
+from nginxopt.semantics.site.levels import ROWS
 from nginxopt.semantics.values import addresses, is_url
 from nginxopt.verify.canonical import access
 from nginxopt.verify.influences import INVISIBLE, SETTINGS
@@ -40,6 +41,10 @@ _OF_UPSTREAMS = ("proxy_host", "proxy_port", "upstream_addr", "proxy_internal")
 
 _OF_FOLDERS = frozenset(["root", "index"])
 """Settings that count only where files are looked for."""
+
+_OF_TYPES = frozenset(["default_type", ROWS])
+"""Settings that count only where nginx finds the type of a response (`ngx_http_set_content_type`): not in the response
+of an upstream, except for memcached, which sends none."""
 
 _DECIDING = frozenset().union(*SETTINGS.values())
 _HTTP = 0  # the number of the http block
@@ -174,6 +179,8 @@ class VerifiedSide(UnmodelledReading):
         known = {name: value for name, value in known.items() if value and not self._is_default(name, value)}
         if not _OF_FOLDERS.isdisjoint(known) and "try_files" not in known and self._only_passes(number):
             known = {name: value for name, value in known.items() if name not in _OF_FOLDERS}
+        if not _OF_TYPES.isdisjoint(known) and self._finds_no_type(number):
+            known = {name: value for name, value in known.items() if name not in _OF_TYPES}
         return self._without_idle(number, known)
 
     def _filled(self, number: int, name: str, value: Value) -> Value:
@@ -234,6 +241,15 @@ class VerifiedSide(UnmodelledReading):
         if self.level(number)["kind"] != "location" or not (self.handler(number) or "").endswith("_pass"):
             return False
         return not self._looks_for_files
+
+    def _finds_no_type(self, number: int) -> bool:
+        """Return whether all that a location answers are responses of an upstream, pages of errors and redirects."""
+        if self.level(number)["kind"] != "location" or self.has_code or self.is_open(number):
+            return False
+        handler = self.handler(number) or ""
+        answers = any(statement["kind"] in ("return", "opaque") for statement in self.script(number))
+        is_of_nginx = all(map(declarations, self.stated_others(number)))
+        return handler.endswith("_pass") and handler != "memcached_pass" and not answers and is_of_nginx
 
     @cached_property
     def _looks_for_files(self) -> bool:

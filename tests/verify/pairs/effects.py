@@ -7,6 +7,8 @@ from tests.verify.pairs.pair import Pair
 _PASS = "location / {{ proxy_pass http://127.0.0.1:{{U}}; {} }}"
 _FASTCGI = "location / {{ fastcgi_pass 127.0.0.1:{{U}}; {} }}"
 
+_TYPES = ("a/b", "c/d")
+
 
 def _proxied(name: str, old: str, new: str) -> Pair:
     return Pair(name, _PASS.format(old), _PASS.format(new))
@@ -31,6 +33,8 @@ SHOWN = (
     _proxied("a date beside the time of a cache", "expires 1d;", "add_header Cache-Control max-age=86400;"),
     Pair("a date of a file", "root {T}/r; expires 1d;", "root {T}/r; add_header Cache-Control max-age=86400;"),
     Pair("a date in the past", "return 200 a; expires -1;", "return 200 a; add_header Cache-Control no-cache;"),
+    _proxied("a type that a condition uses", *(f"default_type {a}; if ($arg_x) {{ return 200 a; }}" for a in _TYPES)),
+    _proxied("a type that the script uses", *(f"default_type {a}; set $x a; return 200 $x;" for a in _TYPES)),
     _proxied("a size of bodies", "client_max_body_size 10;", "client_max_body_size 20;"),
     _proxied("no limit of bodies", "", "client_max_body_size 0;"),
     _fastcgi("a parameter", "fastcgi_param A a;", "fastcgi_param A b;"),

@@ -171,6 +171,14 @@ HARMLESS = (
         "location / { valid_referers none ~x b.test; if ($invalid_referer) { return 403; } return 200 a; }",
         "location / { valid_referers b.test none ~x; if ($invalid_referer) { return 403; } return 200 a; }",
     ),
+    *(
+        Pair(
+            f"the type of files beside {handler}",
+            f"default_type a/b; types {{ a/c txt; }} location / {{ {handler}; }}",
+            f"default_type c/d; location / {{ {handler}; }}",
+        )
+        for handler in ("proxy_pass http://127.0.0.1:{U}", "fastcgi_pass 127.0.0.1:{U}", "uwsgi_pass 127.0.0.1:{U}")
+    ),
     Pair("a location without settings", "root {T}/r;", "root {T}/r; location /a/ { }"),
     Pair(
         "the limit of bodies in a location for all requests",
