@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from itertools import islice, product
+from itertools import chain, islice, product
 from math import prod
 from typing import TYPE_CHECKING
 from urllib.parse import quote_from_bytes
@@ -367,7 +367,7 @@ def _is_nothing(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
         if len(against) == _MOST_AGAINST:
             break
         value = None
-    return _example(inside, outside, False)[0]
+    return any(_is_covered(each, outside) for each in inside) or _example(inside, outside, False)[0]
 
 
 def _necessary(patterns: tuple[bytes, ...]) -> tuple[bytes, ...]:
@@ -400,12 +400,31 @@ def _implies(pattern: bytes, other: bytes) -> bool:
     return bool(found) and all(map(index.holds, found))
 
 
+def _is_covered(pattern: bytes, others: tuple[bytes, ...]) -> bool:
+    """Return whether the parts of patterns show that each value which one matches also matches one of the others."""
+    found = _all_sequences(pattern)
+    return bool(found) and all(map(_index_of_all(others).holds, found))
+
+
+@lru_cache(maxsize=1 << 4)
+def _index_of_all(patterns: tuple[bytes, ...]) -> SequenceIndex:
+    from nginxopt.verify.pattern_parts import SequenceIndex
+
+    return SequenceIndex(chain.from_iterable(map(_all_sequences, patterns)))
+
+
 @lru_cache(maxsize=1 << 12)
 def _sequences(pattern: bytes) -> tuple[Parts, ...]:
+    found = _all_sequences(pattern)
+    return found if len(found) <= _FEW_SEQUENCES else ()
+
+
+@lru_cache(maxsize=1 << 12)
+def _all_sequences(pattern: bytes) -> tuple[Parts, ...]:
+    """Return the sequences of a pattern; none of a long one."""
     from nginxopt.verify.pattern_parts import sequences  # few comparisons need it
 
-    found = sequences(pattern)
-    return found if len(found) <= _FEW_SEQUENCES else ()
+    return sequences(pattern) if len(pattern) <= _LONGEST_READ else ()
 
 
 @lru_cache(maxsize=1 << 8)

@@ -105,7 +105,6 @@ def test_premises_that_are_used_are_named(old: str, new: str, used: set[str]) ->
         ("deny all;", ""),
         ("error_page 404 /a;", "error_page 404 /b;"),
         ("proxy_set_header X a;", ""),
-        ("types { a/b c; }", "types { a/d c; }"),
         ("limit_req zone=z;", ""),
     ],
 )
@@ -113,7 +112,7 @@ def test_premises_that_are_used_are_named(old: str, new: str, used: set[str]) ->
 def test_what_stands_beside_a_file_counts_under_each_premise(one: str, other: str, premise: str) -> None:
     """What a block itself says is in force, also where the file beside it is taken to say nothing of it."""
     text = "limit_req_zone $uri zone=z:1m rate=1r/s; server {{ location / {{ include nx; {} proxy_pass http://u; }} }}"
-    named = premise.format("add_header,allow,deny,error_page,limit_req,proxy_set_header,types")
+    named = premise.format("add_header,allow,deny,error_page,limit_req,proxy_set_header")
     for old, new in ((one, other), (other, one)):
         assert compared(text.format(old), text.format(new), named).verdict != "equivalent"
         assert compared(text.format(old), text.format(new)).conditions == ()

@@ -237,6 +237,17 @@ def test_groups_of_groups_of_many_with_look_arounds() -> None:
     assert not is_empty((union, part), inner[1:])
 
 
+def test_a_pattern_for_many_that_match_anywhere() -> None:
+    """All of the many have no value in common with the rest of it, and each but one leaves a value; more patterns than
+    a search excludes at first take no automaton of all of them."""
+    inner = tuple(rb"/%c.x%s" % (letter, end) for letter in b"abcdefghijkl" for end in (b"", b"$"))
+    union = b"/(?:" + b"|".join(pattern[1:] for pattern in inner) + b")"
+    others = tuple(rb"^/q%d\.html$" % number for number in range(300))
+    assert is_empty((union,), (*others, *inner))
+    assert is_empty((union, b"^/z"), (*others, *inner[::2]))
+    assert not is_empty((union,), (*others, *inner[2:]))
+
+
 _SHORT = [bytes(text) for length in range(6) for text in product(b"/aA\n", repeat=length)]
 _OF_FEW = (
     rb"^/a$",
