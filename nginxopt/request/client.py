@@ -434,8 +434,14 @@ class ClientGate:
 
     def _nobody(self, url: Url, port: int, *, without_tls: bool) -> NobodyListensError:
         reason = f"nginx listens at port {port} without TLS" if without_tls else f"no server listens at port {port}"
-        where = ", ".join(dict.fromkeys(map(_place, self._sockets))) or "no address"
-        return NobodyListensError(f"{url.site}: {reason}", hint=f"it listens at {where}; choose one with --connect")
+        where = ", ".join(dict.fromkeys(map(_place, self._sockets)))
+        if where:
+            hint = f"it listens at {where}; choose one with --connect"
+        elif self.site["sockets"]:
+            hint = "it listens at no address of TCP"
+        else:
+            hint = "no server was read: those of other files are missing here, if it includes some"
+        return NobodyListensError(f"{url.site}: {reason}", hint=hint)
 
 
 def _of_address(address: _Address, sockets: Sequence[SocketForm]) -> SocketForm | None:

@@ -73,6 +73,21 @@ def test_nobody_listens(site_: SiteForm, url: str, message: str) -> None:
     assert caught.value.message == message
 
 
+@pytest.mark.parametrize(
+    ("sockets", "hint"),
+    [
+        ([socket("10.0.0.1", 80, 0)], "it listens at 10.0.0.1:80; choose one with --connect"),
+        ([socket("/run/a.sock", 0, 0, family="unix")], "it listens at no address of TCP"),
+        ([], "no server was read: those of other files are missing here, if it includes some"),
+    ],
+)
+def test_where_nginx_listens_instead(sockets: list[SocketForm], hint: str) -> None:
+    """The error says what there is to choose from."""
+    with pytest.raises(NobodyListensError) as caught:
+        ClientGate(site(*sockets)).connection(read_url("http://10.0.0.9/"))
+    assert caught.value.hint == hint
+
+
 def test_the_user_chooses_the_address() -> None:
     """--connect is for whatever the URL names."""
     connection = ClientGate(SPLIT, to=("10.0.0.2", 80)).connection(read_url("http://a.example:9000/"), b"192.0.2.7")
