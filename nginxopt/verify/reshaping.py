@@ -1,9 +1,9 @@
 """Rewrites a site in one shape that answers alike, so that two ways to write the same thing become equal.
 
 A named group of a pattern becomes a numbered one, an `alias` that ends with the path of its location becomes a `root`,
-`?$args` behind a fallback `$is_args$args`, an upstream with one server its address, and a map whose first value is
-right for a whole request `volatile`. Each of these has conditions under which neither clients nor upstreams can tell
-both ways apart. What does not meet them stays as it is.
+`?$args` behind a fallback `$is_args$args`, an upstream with one server its address, a map whose first value is right
+for a whole request `volatile`, and `deny all` a `return 403`. Each of these has conditions under which neither clients
+nor upstreams can tell both ways apart. What does not meet them stays as it is.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from nginxopt.request.model import SiteModel
 from nginxopt.semantics import Level
 from nginxopt.semantics.inherit import origin
 from nginxopt.semantics.values import is_url
+from nginxopt.verify.denials import denials
 from nginxopt.verify.influences import reads
 from nginxopt.verify.names import host_of_pass, is_own
 from nginxopt.verify.patterns import group_names
@@ -171,6 +172,9 @@ class _Shaping:
             self._with_mark()
             self._as_addresses()
             self._as_volatile()
+            for denial in denials(self._levels):
+                if not self._is_repeated(denial):
+                    self._edit(denial, denial.start, denial.end, b"return 403;")
         return {path: found for path, found in self._edits.items() if found[1]}
 
     def _edit(self, directive: Directive, start: int, end: int, text: bytes) -> None:

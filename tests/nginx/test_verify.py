@@ -31,6 +31,7 @@ from tests.verify.pairs import (
     Pair,
     whole,
 )
+from tests.verify.pairs.denials import DENIED_ALIKE, DENIED_UNLIKE
 from tests.verify.pairs.effects import LED, SHOWN, SUPPOSED
 from tests.verify.pairs.shapes import LIKE
 
@@ -159,6 +160,19 @@ def test_nginx_inherits_headers(pair: Pair, each_binary: nginx.Binary, tmp_path:
             with served(each_binary, text, ports, str(tmp_path)):
                 answers.append([ask(plain(path, ports[0]), ports[0]) for path in ("/a", "/b")])
     assert (answers[0] == answers[1]) == (pair in INHERITED_ALIKE)
+
+
+@pytest.mark.parametrize("pair", [*DENIED_UNLIKE, *DENIED_ALIKE], ids=lambda pair: pair.name)
+def test_nginx_denies(pair: Pair, each_binary: nginx.Binary, tmp_path: Path) -> None:
+    """nginx answers alike, asked twice, where `verify` says that `deny all` and `return 403` are the same."""
+    make(tmp_path, FILES)
+    tmp_path.chmod(0o755)
+    answers = []
+    with nginx.reserved_ports(2) as ports:
+        for text in (pair.old, pair.new):
+            with served(each_binary, text, ports, str(tmp_path)):
+                answers.append([ask(plain(path, ports[0]), ports[0]) for path in _PATHS * 2])
+    assert (answers[0] == answers[1]) == (pair in DENIED_ALIKE)
 
 
 _SHOWN = (
