@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nginxopt.config import Directive
-from nginxopt.facts import fact, group
+from nginxopt.facts import declarations, group
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.semantics import Level
 
 _BETWEEN = frozenset(["limit_req", "limit_conn", "satisfy", "set_real_ip_from", "degrade"])
 """With these in force, a request that is denied has another answer, or another effect."""
 
-_ANYWHERE = ("ssi", "auth_jwt", "auth_oidc", "client_body_early_read")
-"""Beginnings of names: these lead to any location by subrequests, or answer earlier."""
+_ANYWHERE = ("ssi", "client_body_early_read")
+"""Beginnings of names: these lead to any location by subrequests, or answer earlier. So may modules of others."""
 
 _OTHERS = ("allow", "set", "rewrite", "break", "return")
 
@@ -26,7 +26,7 @@ _OTHERS = ("allow", "set", "rewrite", "break", "return")
 def denials(levels: Sequence[Level]) -> Iterator[Directive]:
     """Yield the directives of a site whose files were all read, and which runs no code."""
     names = {name for level in levels if level.kind not in ROWS for name in level.names}
-    if any(name.startswith(_ANYWHERE) or name in group("subrequest") or fact(name) is None for name in names):
+    if any(name.startswith(_ANYWHERE) or name in group("subrequest") or not declarations(name) for name in names):
         return
     for level in levels:
         if level.kind == "location" and _is_only_denied(level):
