@@ -252,6 +252,64 @@ def test_what_mutants_showed(inside: str, message: str | None) -> None:
         assert found[:1] == ([message] if message else [])
 
 
+_UNCLOSED = 'the closing bracket in "uri" variable is missing'
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        ("server { access_log /a nolog if=${uri; }", 'unknown log format "nolog"'),
+        ("server { access_log /a${uri nolog; }", _UNCLOSED),
+        ("server { access_log /a combined buffer=x if=${uri; }", 'invalid buffer size "x"'),
+        ("server { access_log /a combined if=${uri buffer=x; }", _UNCLOSED),
+        ("server { access_log /a combined flush=1s if=${uri; }", _UNCLOSED),
+        ("server { access_log /a$uri combined buffer=1k if=${uri; }", _UNCLOSED),
+        ("server { access_log syslog:server=127.0.0.1,a=1 nolog if=$; }", 'unknown syslog parameter "a=1"'),
+        ("server { disable_symlinks a from=${uri; }", 'invalid parameter "a"'),
+        ("server { disable_symlinks from=${uri a; }", _UNCLOSED),
+        ("server { error_page 404 =a ${uri; }", 'invalid value "=a"'),
+        ("server { error_page 9999 ${uri; }", _UNCLOSED),
+        (
+            "server { root $document_root${uri; }",
+            'the $document_root variable cannot be used in the "root" directive',
+        ),
+        ("log_format a escape=b ${uri;", 'unknown log format escaping "b"'),
+        ("map ${uri a { b c; }", _UNCLOSED),
+        ("split_clients ${uri a { * c; }", _UNCLOSED),
+        ("map $uri $a { ~( ${uri; }", _UNCLOSED),
+    ],
+)
+def test_of_two_faults_in_a_directive_nginx_says_the_first(inside: str, message: str) -> None:
+    """As nginx says it, on both versions."""
+    for release in _RELEASES:
+        told = mutants.said(f"events {{}}\nhttp {{\n{inside}\n}}\n".encode(), Version.parse(release))
+        assert told[0].message == message
+
+
+@pytest.mark.parametrize("inside", ["proxy_redirect ~( ${uri;", "proxy_cookie_path ~( ${uri;", "rewrite ( ${uri;"])
+def test_a_pattern_is_compiled_before_the_value_beside_it(inside: str) -> None:
+    """Except for a row of a map."""
+    told = mutants.said(f"events {{}}\nhttp {{ server {{ {inside} }} }}\n".encode(), Version.parse("1.22.1"))
+    assert told[0].message.startswith("pcre2_compile() failed")
+    assert len(told) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("cookie a b domain=${uri", 'unknown parameter "b"'),
+        ("cookie a domain=${uri b", _UNCLOSED),
+        ("cookie a domain=b domain=$", '"sticky" directive parameter "domain" is duplicate'),
+        ("route $ b", 'invalid variable name "$"'),
+        ("route b $", 'invalid variable name "b"'),
+    ],
+)
+def test_the_words_of_sticky_are_read_one_by_one(value: str, message: str) -> None:
+    """As nginx 1.31.3 says it."""
+    text = f"events {{}} http {{ upstream u {{ server 127.0.0.1; sticky {value}; }} }}"
+    assert mutants.said(text.encode(), Version.parse("1.31.3"))[0].message == message
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

@@ -45,8 +45,13 @@ _NOWHERE = lazy.pattern(
 """The beginnings of messages in which nginx names no place."""
 _COMPILED = lazy.pattern(r"invalid variable name$|the closing bracket in ")
 """What nginx says of a `$` (`ngx_http_script_compile`)."""
-_CHECKED = lazy.pattern(r'invalid return code|invalid variable name "|"expires" directive')
+_CHECKED = lazy.pattern(
+    r'invalid return code|invalid variable name "|"expires" directive|invalid value "='
+    r"|the \$\w+ variable cannot be used|unknown log format escaping"
+)
 """What setters say before they compile a value, as `rewrite` does of all others."""
+_WORD_BY_WORD = frozenset({"access_log", "disable_symlinks", "sticky"})
+"""The directives whose setters compile a value when they come to its word, and not before all others."""
 _COUNTED = lazy.pattern(r"invalid number of the (map|geo) parameters|unexpected")
 """What nginx says of a row before it looks at its words."""
 _OF_ITS_OWN = lazy.pattern(
@@ -141,17 +146,39 @@ def first(found: Iterable[Refusal]) -> list[Refusal]:
     return sorted(found, key=_order)
 
 
-def _order(refusal: Refusal) -> tuple[int, int, int]:
+def _order(refusal: Refusal) -> tuple[int, ...]:
+    name = refusal.directive.name
     after = _AFTER.index(refusal.stage) + 1 if refusal.stage in _AFTER else 0
     if refusal.stage in _AT_END:
         return after, refusal.at, _AT_END.index(refusal.stage)
     if refusal.stage in _BEFORE_SETTERS or _COUNTED.match(refusal.message):
         return after, refusal.at, -4
+    if name in _WORD_BY_WORD:
+        return after, refusal.at, -2, _number(refusal)
     if _COMPILED.match(refusal.message):
         return after, refusal.at, -2
-    # Most setters compile a value before they look at others.
-    is_first = refusal.directive.name == "rewrite" or _CHECKED.match(refusal.message)
+    # Most setters compile a value before they look at others, but a pattern before a value. Blocks of rows compile
+    # their source, and the value of a row, before the name or pattern beside it.
+    is_pattern = refusal.stage is RefusalStage.PATTERN and not name.startswith("~")
+    is_first = name == "rewrite" or is_pattern or (name not in ROWS and _CHECKED.match(refusal.message))
     return after, refusal.at, -3 if is_first else -1
+
+
+def _number(refusal: Refusal) -> int:
+    """Return the number of the argument that a message is about; how many there are if it is about all of them."""
+    args, message = refusal.directive.args, refusal.message
+    if "syslog" in message:
+        return 0
+    if _COMPILED.match(message):
+        return next(number for number, word in enumerate(args) if any(map(_is_wrong, _IN_VALUE.finditer(word))))
+    quoted = message.rpartition('"')[0].rpartition('"')[2]
+    if not quoted or message.startswith("no buffer"):
+        return len(args)
+    return next((number for number, word in enumerate(args) if quoted in (word, *word.split("=", 1))), len(args))
+
+
+def _is_wrong(match: re.Match[str]) -> bool:
+    return match["wrong"] is not None
 
 
 def refusals(
