@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nginxopt.config import Directive
-from nginxopt.facts import declarations, group
+from nginxopt.facts import declarations, group, script
 from nginxopt.facts.lexicon import ROWS
 from nginxopt.semantics import Level
+from nginxopt.verify.unmodelled import LIMITS
 
-_BETWEEN = frozenset(["limit_req", "limit_conn", "satisfy", "set_real_ip_from", "degrade"])
+_BETWEEN = frozenset(["satisfy", "set_real_ip_from", "degrade", *LIMITS])
 """With these in force, a request that is denied has another answer, or another effect."""
 
 _ANYWHERE = ("ssi", "client_body_early_read")
 """Beginnings of names: these lead to any location by subrequests, or answer earlier. So may modules of others."""
-
-_OTHERS = ("allow", "set", "rewrite", "break", "return")
 
 
 def denials(levels: Sequence[Level]) -> Iterator[Directive]:
@@ -41,7 +40,7 @@ def _is_only_denied(level: Level) -> bool:
     server = level.parent
     if server is None or server.kind != "server" or level.levels or level.bulks or level.args[0].startswith("@"):
         return False
-    if [each.args for each in level.own("deny")] != [("all",)] or any(map(level.own, _OTHERS)):
+    if [each.args for each in level.own("deny")] != [("all",)] or any(map(level.own, ("allow", *script()))):
         return False
     in_force = (*level.names, *server.names, *(server.parent.names if server.parent is not None else ()))
     return _BETWEEN.isdisjoint(in_force)

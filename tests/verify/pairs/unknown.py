@@ -93,7 +93,6 @@ UNKNOWN = (
         "location / { if ($arg_b) { rewrite ^ /x break; } if ($arg_a) { proxy_pass http://127.0.0.1:{U}; }"
         " if ($arg_b) { rewrite ^ /x break; } }",
     ),
-    Pair("a return for a refusal", "location / { deny all; }", "location / { return 403; }"),
     Pair(
         "an alias for a root, with a slash less in the path of a file",
         "root {T}/none; location = / { root {T}/r; try_files $uri/x.html =404; }",
